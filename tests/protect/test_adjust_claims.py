@@ -14,7 +14,7 @@ from tests.protect.problems import problem_of
 
 @pytest.mark.slow
 def test_without_a_certificate_nothing_is_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("statveil.protect.adjust.certify", lambda *_: None)
+    monkeypatch.setattr("statveil.protect.adjust.Certifier.certified", lambda *_: None)
     found = adjust_problem(ROW, limits=Limits(seconds=60))
     assert (found.objective, found.bound, found.bound_by) == (8.0, pytest.approx(8.0), "solver")
     assert found.ending is Ending.CLAIMED

@@ -9,11 +9,10 @@ import pytest
 
 from statveil.core.limits import Limits
 from statveil.formats.certificate import Alike
-from statveil.protect.bounds.check_time import seconds_to_check
 from statveil.protect.presolve.components import components_of
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.run_record import RunRecord, _ComponentRecord
-from statveil.protect.search_state import NO_MULTIPLIERS, AnyMultipliers, LiftedMultipliers, Proof, SearchNews
+from statveil.protect.search_state import NO_MULTIPLIERS, AnyMultipliers, LiftedMultipliers, Proof, SearchNews, seconds_to_check
 from tests.protect.claims import CHEAP, ROW
 
 DEARER = np.array([5, -5, 0, 0])

@@ -16,13 +16,22 @@ from statveil.core.limits import Limits, OnProgress, Progress
 from statveil.formats.certificate import ProofSum
 from statveil.protect.adjustment import CLAIMED, PROVED, BoundBy, TracePoint
 from statveil.protect.bounds.certificate import Certified
-from statveil.protect.bounds.check_time import seconds_kept, seconds_to_check
 from statveil.protect.presolve.components import Components
 from statveil.protect.presolve.reduce import Reduction
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search.methods import TeamNews
 from statveil.protect.search.plain_table import plain_table
-from statveil.protect.search_state import NO_MULTIPLIERS, ROUNDING, DualMultipliers, LiftedMultipliers, Proof, SearchNews, renumbered
+from statveil.protect.search_state import (
+    NO_MULTIPLIERS,
+    ROUNDING,
+    DualMultipliers,
+    LiftedMultipliers,
+    Proof,
+    SearchNews,
+    renumbered,
+    seconds_kept,
+    seconds_to_check,
+)
 
 
 class RecordTuning(NamedTuple):

@@ -329,7 +329,7 @@ def test_a_certificate_with_odd_numbers_is_a_wrong_file(village: Path, odd: str)
 
 @pytest.mark.slow
 def test_a_certificate_that_cannot_be_made_is_not_written(village: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("statveil.protect.adjust.certify", lambda *_: None)
+    monkeypatch.setattr("statveil.protect.adjust.Certifier.certified", lambda *_: None)
     result = run("adjust", village, "--certificate", village.with_name("bound.json"))
     assert result.exit_code == 5
     assert names(village.parent) == ["village.jj"]

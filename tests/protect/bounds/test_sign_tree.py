@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from statveil.audit.certificate_checker import bound_of
 from statveil.core.limits import Limits
 from statveil.formats.certificate import Alike
-from statveil.protect.bounds import ascent, check_time, copy_model, sign_tree
+from statveil.protect import search_state
+from statveil.protect.bounds import ascent, copy_model, sign_tree
 from statveil.protect.bounds.certificate import Certified, certify
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.bounds.lifted import bound_by_copies, draw_senses
@@ -115,7 +116,7 @@ def test_too_many_signs_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_could_not_be_checked_in_time_is_not_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A leaf that would take the checker all day: the root's bound remains."""
-    monkeypatch.setattr(check_time, "TUNING", check_time.TUNING._replace(leaf_per_entry=1e4))
+    monkeypatch.setattr(search_state, "CHECK_TIME", search_state.CHECK_TIME._replace(leaf_per_entry=1e4))
     proved = Proved(three_way())
     assert not isinstance(proved.proof, Alike)
     assert proved.root <= proved.search.proved < proved.root + 1  # costs are whole

@@ -288,12 +288,12 @@ def heard(problem, role, gap=0.0):
 
 @pytest.mark.slow
 def test_one_process_can_look_for_tables_and_another_raise_the_bound(monkeypatch):
-    """Beyond the cover, only the second raises the bound; only the first goes on from its first table."""
+    """Beyond the cover, only the second raises the bound; only the first goes on from its first table. One that does both comes as far."""
     problem = with_sensitive_totals()
     tables, bound, both = (heard(problem, role) for role in engine.ROLES[1:] + engine.ROLES[:1])
     assert tables.objective < bound.objective
     assert tables.bound < bound.bound <= tables.objective
-    assert both.bound >= bound.bound * (1 - 1e-6)
+    assert both.bound >= bound.bound * (1 - 1e-3)
 
 
 @pytest.mark.slow

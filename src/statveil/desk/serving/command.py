@@ -18,6 +18,8 @@ from statveil.core.limits import OnProgress, Progress
 from statveil.jobs.staging import staged, write_run, write_text
 
 STATVEIL = (sys.executable, "-c", "from statveil.cli import main; main()")
+PATIENCE = 20.0
+"""Seconds in which a command that was told to stop ends by itself."""
 EVALUATION, PREPARED = "internal/evaluation.json", "internal/prepared.json"
 
 
@@ -78,6 +80,11 @@ def _run(words: Sequence[str], tell: OnProgress) -> list[str]:
                 lines.append(line.rstrip())
                 tell(Progress(stage=lines[-1], seconds=time.monotonic() - clock, objective=inf, bound=inf, seconds_left=inf))
             child.wait()
+        except KeyboardInterrupt:  # who stops a run tells all its processes: told twice, a server would not say that it was stopped
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(PATIENCE)
+            child.terminate()
+            raise
         except BaseException:
             child.terminate()
             raise

@@ -26,11 +26,10 @@ from scipy.sparse import csr_matrix, hstack, vstack
 from statveil.core.arrays import BoolArray, FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.formats.certificate import COVER, Cases
-from statveil.protect.bounds.check_time import seconds_for_leaves
 from statveil.protect.bounds.cuts import SizeCuts, least_imbalance, least_sizes
 from statveil.protect.presolve.redundancy import independent_relations
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import BoundProof, DualMultipliers, Proof, Search, costs_on_few
+from statveil.protect.search_state import BoundProof, DualMultipliers, Proof, Search, costs_on_few, seconds_for_leaves
 from statveil.solve.model import LinearModel, LinearSolution
 
 

@@ -23,13 +23,12 @@ from statveil.core.arrays import FloatArray
 from statveil.formats.certificate import Alike
 from statveil.protect.bounds.ascent import Ascent
 from statveil.protect.bounds.branch_and_bound import cost_step
-from statveil.protect.bounds.check_time import seconds_for_leaves
 from statveil.protect.bounds.copy_model import Worth
 from statveil.protect.bounds.copy_steps import CopyNode, join_gains
 from statveil.protect.bounds.joins import joined
 from statveil.protect.bounds.lifted import LiftedRoot
 from statveil.protect.bounds.settled_senses import prove_settled
-from statveil.protect.search_state import SIGN_TREES, Proof, Search
+from statveil.protect.search_state import SIGN_TREES, Proof, Search, seconds_for_leaves
 
 
 class SignTreeTuning(NamedTuple):

@@ -15,13 +15,12 @@ import numpy as np
 from statveil.core.arrays import FloatArray, IntArray
 from statveil.core.limits import Ending
 from statveil.formats.certificate import COVER, Cases
-from statveil.protect.bounds.check_time import seconds_for_leaves
 from statveil.protect.bounds.cuts import least_sizes
 from statveil.protect.network.bounds import TUNING
 from statveil.protect.network.bounds.capacity_bound import CasesProgram
 from statveil.protect.network.bounds.cover_bound import Shortage, cover_right_sides, dual_bound, least_imbalance
 from statveil.protect.problem import ProtectionProblem
-from statveil.protect.search_state import Proof, Search
+from statveil.protect.search_state import Proof, Search, seconds_for_leaves
 from statveil.solve.model import LinearSolution
 
 Senses = dict[int, int]

@@ -6,8 +6,7 @@ import numpy as np
 
 from statveil.core.limits import Limits
 from statveil.formats.certificate import Alike, Cases
-from statveil.protect.bounds.check_time import TUNING, seconds_kept, seconds_to_check
-from statveil.protect.search_state import NO_MULTIPLIERS, LiftedMultipliers, Proof
+from statveil.protect.search_state import CHECK_TIME, NO_MULTIPLIERS, LiftedMultipliers, Proof, seconds_kept, seconds_to_check
 from tests.protect.problems import problem_of
 
 ROW = problem_of([10, 20, 30, 60], [[1, 1, 1, -1]], levels={0: 4})
@@ -25,10 +24,10 @@ def test_each_leaf_counts() -> None:
 
 
 def test_each_copy_counts() -> None:
-    assert seconds_to_check(ROW, lifted(7)) - seconds_to_check(ROW, lifted(3)) > 3.9 * TUNING.leaf_per_factor
+    assert seconds_to_check(ROW, lifted(7)) - seconds_to_check(ROW, lifted(3)) > 3.9 * CHECK_TIME.leaf_per_factor
 
 
 def test_uneven_weights_take_longer_and_nothing_takes_all() -> None:
     ample, tight = Limits(seconds=100), Limits(seconds=1e-9)
     assert seconds_kept(ROW, ample) < seconds_kept(UNEVEN, ample) < 0.04 * 100
-    assert seconds_kept(UNEVEN, tight) == TUNING.most_of_the_time * 1e-9
+    assert seconds_kept(UNEVEN, tight) == CHECK_TIME.most_of_the_time * 1e-9
