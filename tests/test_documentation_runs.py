@@ -131,8 +131,13 @@ def pages_with_python() -> list[str]:
 
 @pytest.mark.parametrize("name", pages_with_python())
 def test_every_block_compiles(name: str) -> None:
+    faults = []
     for code in BLOCK.findall(PAGES[name]):
-        compile(code, name, "exec")
+        try:
+            compile(code, name, "exec")
+        except SyntaxError as fault:
+            faults.append(fault)
+    assert not faults
 
 
 @pytest.mark.slow

@@ -77,18 +77,12 @@ def office(
 ) -> None:
     """A table as offices have them: crossed hierarchies, values over nine decades, costs equal to values."""
     with polite(as_json=False, debug=False):
-        from statveil.core.atomic import check_targets, written_together
-        from statveil.formats.system import write_system
         from statveil_lab.generators.office import OfficeShape, office_system
 
         check_ending(out)
         share = float(percent_of("--sensitive", sensitive))
         shape = OfficeShape(codes=_whole("--codes", codes), inner=_whole("--inner", inner), sensitive=share)
-        system = office_system(shape, seed=seed)
-        check_targets([out], sources=())
-        with written_together([out]) as places:
-            write_system(system, places[0])
-        typer.echo(_told(out, system))
+        _write(out, office_system(shape, seed=seed))
 
 
 @generate.command("public")
@@ -103,8 +97,6 @@ def public(
 ) -> None:
     """A table like CSPLIB's: three or four dimensions, small values, equal costs."""
     with polite(as_json=False, debug=False):
-        from statveil.core.atomic import check_targets, written_together
-        from statveil.formats.system import write_system
         from statveil_lab.generators.public import PublicShape, public_system
 
         check_ending(out)
@@ -114,16 +106,18 @@ def public(
             sensitive=float(percent_of("--sensitive", sensitive)),
             empty=float(percent_of("--empty", empty)),
         )
-        system = public_system(shape, seed=seed)
-        check_targets([out], sources=())
-        with written_together([out]) as places:
-            write_system(system, places[0])
-        typer.echo(_told(out, system))
+        _write(out, public_system(shape, seed=seed))
 
 
-def _told(out: Path, system: LinearSystem) -> str:
+def _write(out: Path, system: LinearSystem) -> None:
+    from statveil.core.atomic import check_targets, written_together
+    from statveil.formats.system import write_system
+
+    check_targets([out], sources=())
+    with written_together([out]) as places:
+        write_system(system, places[0])
     count = int((system.status == "u").sum())
-    return f"Wrote {out}: {system.value.size:,} cells, {count:,} of them sensitive, {system.rhs.size:,} relations."
+    typer.echo(f"Wrote {out}: {system.value.size:,} cells, {count:,} of them sensitive, {system.rhs.size:,} relations.")
 
 
 def _whole(option: str, words: str) -> tuple[int, ...]:

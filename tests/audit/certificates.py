@@ -10,12 +10,13 @@ import numpy as np
 from statveil.core.limits import Limits
 from statveil.formats.certificate import Cases, Certificate, Multipliers, Node
 from statveil.protect.bounds.branch_and_bound import prove_by_tree
-from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.bounds.certificate import Certified
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
+from tests.protect.certify import certify
 from tests.protect.problems import problem_of, two_way_relations, with_margins
 from tests.reference.cta import cheapest_cost
 

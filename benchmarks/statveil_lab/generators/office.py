@@ -81,13 +81,18 @@ def office_system(shape: OfficeShape, *, seed: int) -> LinearSystem:
     trees = [draw_tree(codes, inner, shape.depth, rng) for codes, inner in zip(shape.codes, shape.inner, strict=True)]
     drawn = _add_up(_draw_finest(shape, rng), trees, shape.inner)
     value, sensitive = drawn.value.ravel(), _dominated(drawn, shape).ravel()
-    level = np.where(sensitive, -(-value * shape.level // 100), 0)
+    return system_of_cells(office_relations(trees, shape.inner), value, np.maximum(value, 1), sensitive, shape.level)
+
+
+def system_of_cells(relations: csr_matrix, value: IntArray, cost: IntArray, sensitive: BoolArray, percent: int) -> LinearSystem:
+    """Cells of zero or more with levels of so many percent, rounded up. Empty cells stay empty; nothing else has an upper bound."""
+    level = np.where(sensitive, -(-value * percent // 100), 0)
     status: AnyArray = np.where(sensitive, "u", np.where(value == 0, "z", "s"))
     return LinearSystem(
-        relations=office_relations(trees, shape.inner),
-        rhs=np.zeros(shape.relations, dtype=np.int64),
+        relations=relations,
+        rhs=np.zeros(relations.shape[0], dtype=np.int64),
         value=value,
-        cost=np.maximum(value, 1).astype(np.float64),
+        cost=cost.astype(np.float64),
         status=status,
         lower=np.zeros_like(value),
         upper=np.where(value == 0, 0, NO_BOUND).astype(np.int64),

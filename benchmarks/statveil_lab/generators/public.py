@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from statveil.core.arrays import AnyArray, IntArray
+from statveil.core.arrays import IntArray
 from statveil.core.errors import InputError
-from statveil.formats.amounts import NO_BOUND
 from statveil.formats.system import LinearSystem
-from statveil_lab.generators.office import draw_tree, office_relations
+from statveil_lab.generators.office import draw_tree, office_relations, system_of_cells
 
 MOST_CELLS = 5_000_000
 LARGEST = 2_000
@@ -60,21 +59,7 @@ def public_system(shape: PublicShape, *, seed: int) -> LinearSystem:
     small = np.flatnonzero((value > 0) & (value <= LARGEST))
     sensitive = np.zeros(value.size, dtype=np.bool_)
     sensitive[rng.choice(small, size=min(small.size, max(1, round(shape.sensitive / 100 * value.size))), replace=False)] = True
-    level = np.where(sensitive, -(-value * shape.level // 100), 0)
-    status: AnyArray = np.where(sensitive, "u", np.where(value == 0, "z", "s"))
-    relations = office_relations(trees, shape.inner)
-    return LinearSystem(
-        relations=relations,
-        rhs=np.zeros(relations.shape[0], dtype=np.int64),
-        value=value,
-        cost=np.ones(value.size),
-        status=status,
-        lower=np.zeros_like(value),
-        upper=np.where(value == 0, 0, NO_BOUND).astype(np.int64),
-        lower_level=level,
-        upper_level=level,
-        decimals=0,
-    )
+    return system_of_cells(office_relations(trees, shape.inner), value, np.ones_like(value), sensitive, shape.level)
 
 
 def _added_up(finest: IntArray, trees: list[IntArray], inner: tuple[int, ...]) -> IntArray:

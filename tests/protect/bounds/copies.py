@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from statveil.core.limits import Limits
-from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.bounds.certificate import Certified
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.bounds.lifted import bound_by_copies
 from statveil.protect.options import NO_LIMIT
@@ -15,6 +15,7 @@ from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
 from statveil_lab.generators.random_tables import random_problem
+from tests.protect.certify import certify
 
 
 def three_way(seed: int = 0) -> ProtectionProblem:

@@ -12,13 +12,13 @@ import statveil as sv
 from statveil.audit.certificate_checker import bound_of, check_bound
 from statveil.core.limits import Ending, Limits
 from statveil.protect.adjust import adjust_problem
-from statveil.protect.bounds.certificate import certify
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.options import NO_LIMIT
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.search_state import NO_MULTIPLIERS, LiftedMultipliers, Search, SearchNews
 from tests.audit.certificates import certificate_of
 from tests.protect.bounds.proofs import table
+from tests.protect.certify import certify
 from tests.protect.problems import problem_of, two_way_relations
 from tests.reference.cta import cheapest_cost
 

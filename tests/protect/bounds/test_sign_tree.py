@@ -13,7 +13,7 @@ from statveil.core.limits import Limits
 from statveil.formats.certificate import Alike
 from statveil.protect import search_state
 from statveil.protect.bounds import ascent, copy_model, sign_tree
-from statveil.protect.bounds.certificate import Certified, certify
+from statveil.protect.bounds.certificate import Certified
 from statveil.protect.bounds.cuts import bound_by_cuts
 from statveil.protect.bounds.lifted import bound_by_copies, draw_senses
 from statveil.protect.bounds.sign_tree import prove_by_signs
@@ -22,6 +22,7 @@ from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search import choose
 from statveil.protect.search_state import NO_MULTIPLIERS, Search, SearchNews
 from tests.protect.bounds.copies import three_way
+from tests.protect.certify import certify
 from tests.protect.problems import problem_of, small_problems
 from tests.reference.cta import cheapest_cost
 

@@ -66,11 +66,6 @@ class Certifier:
         return _checked(self._problem, dataclasses.replace(draft, derived=self._ties))
 
 
-def certify(reduction: Reduction, proof: Proof, objective: float) -> Certified | None:
-    """The certificate of one proof."""
-    return Certifier(reduction, objective).certified(proof)
-
-
 def certify_levels(problem: ProtectionProblem, objective: float) -> Certified | None:
     """What can be said without any search: what each cell costs at the least by itself."""
     return _checked(problem, _draft(problem, _scale(problem.weight), objective, written.Multipliers((), (), (), (), ())))

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 
 from statveil.core.limits import Limits
-from statveil.protect.bounds.certificate import certify
 from statveil.protect.network.bounds.capacity_bound import CoarseBound
 from statveil.protect.network.bounds.cover_bound import dual_bound, least_imbalance, shortages
 from statveil.protect.network.bounds.sense_tree import SenseTree, settled
@@ -15,6 +14,7 @@ from statveil.protect.network.coarse_table import Coarsening
 from statveil.protect.presolve.reduce import reduce_problem
 from statveil.protect.problem import ProtectionProblem
 from statveil.protect.search_state import Proof, Search, SearchNews, leaves_of
+from tests.protect.certify import certify
 from tests.protect.network.bounds.covered import RELAXED, network_of, open_somewhere
 from tests.protect.network.tables import small_hierarchies, small_hierarchy
 from tests.protect.problems import problem_of
