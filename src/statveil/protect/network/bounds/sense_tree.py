@@ -185,8 +185,9 @@ class _SettledCovers:
     def settled(self, needs: IntArray, cell: int, senses: Senses) -> IntArray:
         """What is needed after this cell's sense was settled: that of its relations changes."""
         needs, problem = needs.copy(), settled(self.problem, senses)
+        least = least_sizes(problem) * problem.sensitive
         for at in self.columns.indices[self.columns.indptr[cell] : self.columns.indptr[cell + 1]].tolist():
-            moved = self.rows[at] @ (least_sizes(problem) * problem.sensitive)
+            moved = self.rows[at] @ least
             needs[at] = least_imbalance(problem, int(self.relation[at])) + int(moved[0])
         return needs
 
